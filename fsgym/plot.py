@@ -28,7 +28,7 @@ from fsgym.data.checks import is_frame
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.evaluation.result import acquires_features
-from fsgym.methods import METHODS, REFERENCES
+from fsgym.methods import REFERENCES
 from fsgym.metrics import ALL_LABELS, ERROR_RATE_LABELS, ERROR_RATES, FIGURE_LABELS
 from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
 
@@ -237,16 +237,22 @@ def curves(
     """
     succeeded = _succeeded_fits(results, x, y, methods)
     from fsgym.comparison import figures
-    from fsgym.comparison.summary import means_over_splits, with_lam
+    from fsgym.comparison.ranking import method_titles
+    from fsgym.comparison.summary import fitted_in_all, means_over_splits, with_lam
 
     drawn = [name for name in dict.fromkeys((x, y, "admissible")) if name != "lam"]
-    settings = with_lam(means_over_splits(succeeded, drawn))
+    settings, left_out = fitted_in_all(means_over_splits(succeeded, drawn), results["split"].nunique())
+    if settings.empty:
+        raise ValueError("results must hold a setting whose fits succeeded in every split, got none")
+    if left_out:
+        warn_caller(left_out.strip())
+    settings = with_lam(settings)
     settings = settings.drop(columns=[f"{name}_std" for name in drawn])  # without bars across the picture
     floor = -np.inf
     if y.removeprefix(VALIDATION) in ON_LOGARITHMIC_AXIS:
         floor = figures.error_floor(succeeded, y, settings[y])
     values, settings[y] = settings[y], np.maximum(settings[y], floor)
-    titles = {str(name): _method_title(str(name)) for name in settings["method"].unique()}
+    titles = method_titles(results)
     price = float(succeeded["price"].iloc[0])
     if x == "lam":
         figure = figures.price_against_sparsity(settings, titles, "units of error cost", y)
@@ -291,6 +297,9 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, 
     >>> [label.get_text() for label in ax.get_yticklabels()][:3]
     ['od280/od315_of_diluted_wines', 'proline', 'alcohol']
     """
+    from fsgym.comparison import figures
+    from fsgym.comparison.ranking import titles_of
+
     several = is_frame(evaluations) or isinstance(evaluations, Mapping)
     if is_frame(evaluations):
         ranking = ranking_with_usage(evaluations)
@@ -300,11 +309,9 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, 
         named = (
             {str(k): e for k, e in evaluations.items()} if isinstance(evaluations, Mapping) else {"usage": evaluations}
         )
-        titles = {name: _method_title(name) for name in named}
+        titles = titles_of(named)
         shares = shares_of_evaluations(named)
     most_used = np.argsort(-shares.table.mean(axis=0), kind="stable")
-    from fsgym.comparison import figures
-
     names = [shares.names[j] for j in most_used]
     figure = figures.used_features(dict(zip(titles, shares.table[:, most_used])), names, titles, shares.unit)
     figure["x"]["label"] = "share of rows that use it"
@@ -464,10 +471,6 @@ def _succeeded_fits(results: Any, x: str, y: str, methods: str | Sequence[str] |
     results = with_error_rates(results)
     check_results(results, [name for name in (x, y) if name != "lam"])
     return rows_of_methods(results, x, methods)
-
-
-def _method_title(name: str) -> str:
-    return METHODS[name].title if name in METHODS else name
 
 
 def _figure_label(name: str, price: float) -> str:

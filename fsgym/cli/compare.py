@@ -244,7 +244,8 @@ def compare_and_show(
         show_comparison(results)
         _show_differences({dataset.name: results}, own, folder)
         show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
-        _write_latex({dataset.name: results} if latex else {}, folder)
+        if latex:
+            _write_latex({dataset.name: results}, folder)
         return _failures(results)
     folder = out or Path("fsgym-results")
     by_dataset = {dataset.name: given for dataset, given in tasks}
@@ -252,7 +253,8 @@ def compare_and_show(
     _show_datasets(result)
     _show_differences(result.results, own, folder)
     show(f"Report: {folder / 'report.html'}    Tables: {folder / 'losses.csv'}, {folder}/NAME/results.csv")
-    _write_latex(result.results if latex else {}, folder)
+    if latex:
+        _write_latex(result.results, folder)
     return _failures(result.to_frame())
 
 
@@ -263,7 +265,7 @@ def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], f
 
     from fsgym.comparison.answer import difference_text
     from fsgym.comparison.ranking import differences_of, method_titles, rank_methods
-    from fsgym.support.writing import write_or_remove
+    from fsgym.support.writing import write_whole
 
     out, written = console(markup=True), []
     for method in own:
@@ -290,19 +292,18 @@ def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], f
             "methods. differences.csv has them at every lambda, with intervals.",
             style="dim",
         )
-    table = pd.concat(written).set_index("dataset").to_csv() if written else None
-    write_or_remove(folder / "differences.csv", table)
+    if written:
+        write_whole(folder / "differences.csv", pd.concat(written).set_index("dataset").to_csv())
 
 
 def _write_latex(results: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write the losses of these data sets, if there are any, as ``losses.tex``."""
+    """Write the losses of these data sets as ``losses.tex``."""
     from fsgym.comparison.latex import losses_latex
-    from fsgym.support.writing import write_or_remove
+    from fsgym.support.writing import write_whole
 
     path = folder / "losses.tex"
-    write_or_remove(path, losses_latex(results) if results else None)
-    if results:
-        show(f"LaTeX: {path}")
+    write_whole(path, losses_latex(results))
+    show(f"LaTeX: {path}")
 
 
 def _failures(results: pd.DataFrame) -> str:
@@ -317,7 +318,7 @@ def _show_datasets(result: DatasetsResult) -> None:
     """Print what the rank test says, the answer on each data set, and the losses with the mean ranks."""
     from rich.markup import escape
 
-    from fsgym.comparison.answer import elsewhere_in_words, lambdas_text, noise_in_words
+    from fsgym.comparison.answer import elsewhere_in_words, lambdas_text, noise_over_datasets
 
     out = console(markup=True)
     first, *others = result.answer
@@ -338,7 +339,7 @@ def _show_datasets(result: DatasetsResult) -> None:
     out.print(table, "")
     for sentence in (
         "Losses are means over the test parts; losses.csv has those at every lambda.",
-        *noise_in_words(next(iter(result.results.values()))),
+        *noise_over_datasets(result.results),
     ):
         out.print(sentence, style="dim")
 

@@ -201,6 +201,14 @@ def noise_in_words(results: pd.DataFrame) -> list[str]:
     return [test] if n >= ENOUGH_SPLITS else [test, caution]
 
 
+def noise_over_datasets(results: Mapping[str, pd.DataFrame]) -> list[str]:
+    """``noise_in_words`` of several data sets, each with its names where they differ."""
+    names: dict[str, list[str]] = {}
+    for name, table in results.items():
+        names.setdefault(" ".join(noise_in_words(table)), []).append(name)
+    return [f"{listing(own)}: {text}" if len(names) > 1 else text for text, own in names.items()]
+
+
 def difference_text(ranking: Ranking, row: Mapping[str, Any]) -> str:
     """A difference of losses with the p-value of its test, else whether it is noise: "+0.034, p 0.012"."""
     value, p = float(row["difference"]), float(row["difference_p"])

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from fsgym.comparison.answer import answer_in_words, price_caution
 from fsgym.comparison.cell import PROMISE_FIGURES, REFIT_FIGURES, caution_of
 from fsgym.comparison.compared import compared_methods, free_acquisitions
-from fsgym.comparison.planned import Comparison, ExecutionOptions, announce_time
+from fsgym.comparison.planned import Comparison, ExecutionOptions, announce_time, remove_summaries
 from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import DatasetsResult, fixed_methods, folder_name, rank_methods, result_of
 from fsgym.comparison.summary import WITHIN, summarise
@@ -265,11 +265,9 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
     sentences = [*answer_in_words(rank_methods(results)), price_caution(results)]
     results.attrs["answer"] = " ".join(filter(None, sentences))
     if folder is not None:
+        remove_summaries(folder)
         write_whole(folder / "results.csv", results.to_csv(index=False))
-        if interrupted:
-            for name in ("losses.csv", "report.html"):  # of an earlier call
-                (folder / name).unlink(missing_ok=True)
-        else:
+        if not interrupted:
             write_whole(folder / "losses.csv", summarise(results).losses.to_csv(index=False))
     if interrupted:
         advice = "give a folder to store them"
@@ -418,6 +416,7 @@ def compare_datasets(
         raise ValueError("datasets must have at least one data set, got none")
     if folder is not None:
         planned = {name: replace(p, folder=writable_folder(folder / folder_name(name))) for name, p in planned.items()}
+        remove_summaries(folder)
     if progress:
         announce_time(list(planned.values()), where)
     command = command or calling_script()

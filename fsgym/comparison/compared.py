@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -164,6 +164,7 @@ class ComparedMethod:
     fitted: bool = False  # whether it was trained before and is only evaluated
     imputed: bool = False  # whether missing values are replaced by means for at least one candidate
     caution: str = ""  # what must be said of all its figures; "" for nothing
+    key: str = ""  # its name in ``METHODS``; "" for what a user gave, of whatever name
 
 
 def compared_methods(
@@ -238,7 +239,8 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
         params = sparsity_settings(method, options, protocol.parts(0).train, protocol.seed)
         # The sparsest setting may use a feature in another split.
         params += [dict(empty)] if (empty := getattr(cls, "empty_setting", None)) is not None else []
-    return _compared_method(name, title, candidates_at(method, options, params), params, protocol)
+    compared = _compared_method(name, title, candidates_at(method, options, params), params, protocol)
+    return replace(compared, key=key)
 
 
 def method_for(key: str, dataset: Dataset) -> Method:

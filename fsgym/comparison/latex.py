@@ -133,7 +133,8 @@ def losses_latex(results: Mapping[str, pd.DataFrame]) -> str:
     for name, table in results.items():
         methods = table[~table["method"].isin(REFERENCES)]
         columns: dict[str, dict[str, Shown]] = {}
-        for lam in reported_lambdas(table):
+        lams = reported_lambdas(table)
+        for lam in lams:
             ranking, compared = rank_methods(table, lam), rank_methods(methods, lam)
             if ranking is None:
                 continue
@@ -142,7 +143,7 @@ def losses_latex(results: Mapping[str, pd.DataFrame]) -> str:
             if best is not None:
                 verdicts[best.method] = "best" if ranking.pays(best) else ""
             n, shown = ranking.splits, {s.method: s for s in ranking.standings}
-            columns[f"{lam:.4g}"] = {
+            columns[f"{lam:.4g}" if len({f"{v:.4g}" for v in lams}) == len(lams) else repr(float(lam))] = {
                 shown[m].title: Shown(
                     shown[m].figures["loss"],
                     shown[m].figures["loss_std"] * (n / (n - 1)) ** 0.5 if n > 1 else float("nan"),

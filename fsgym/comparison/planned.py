@@ -29,6 +29,11 @@ from fsgym.support.threads import n_threads
 from fsgym.text.messages import duration_text, listing
 
 MAX_FITS = 100_000  # fits of a comparison; in one second each, they take a day
+PICTURES = ("costs", "curves", "usage", "histogram", "reliability", "lambda", "ranks")  # that a report may have
+SUMMARIES = (  # of all fits; an earlier call may have written some that the present one does not
+    *("losses.csv", "ranks.csv", "differences.csv", "losses.tex", "report.html"),
+    *(f"{stem}.{kind}" for stem in PICTURES for kind in ("png", "pdf")),
+)
 
 
 class ExecutionOptions(NamedTuple):
@@ -38,6 +43,12 @@ class ExecutionOptions(NamedTuple):
     backend: str
     scheduler: str | None
     progress: bool
+
+
+def remove_summaries(folder: Path) -> None:
+    """Remove what an earlier call wrote of all its fits, which would be taken for a result of this one."""
+    for name in SUMMARIES:
+        (folder / name).unlink(missing_ok=True)
 
 
 Cell = tuple[int, ComparedMethod, int]  # a split, a method and one of its settings; both are counted from 0
@@ -148,7 +159,7 @@ class Comparison:
     def expectations(self) -> list[Expectation]:
         """The method and settings of each task, and the seconds that it takes by ``seconds_of``."""
         train, found = self.protocol.parts(0).train, []
-        each = {method.name: seconds_of(method.name, train) for method in self.methods}
+        each = {method.name: seconds_of(method.key, train) for method in self.methods}
         for places, _ in self.tasks:
             _, method, setting = self.cells[places[0]]
             seconds = each[method.name]
@@ -235,7 +246,11 @@ def expected_time(planned: Comparison) -> tuple[float, int, tuple[str, ...]]:
             measured.setdefault(method, []).append(timings[task.key] / len(places))
         if task.key not in finished:
             left.setdefault(method, []).append(len(places))
-    each = {name: float(np.mean(measured[name])) if name in measured else seconds_of(name, train) for name in left}
+    each = {
+        m.name: float(np.mean(measured[m.name])) if m.name in measured else seconds_of(m.key, train)
+        for m in planned.methods
+        if m.name in left
+    }
     seconds = sum((s * sum(left[name]) for name, s in each.items() if s is not None), 0.0)
     unknown = tuple(name for name, s in each.items() if s is None)
     return seconds, sum(map(len, left.values())), unknown
@@ -247,7 +262,7 @@ def _measured_seconds() -> pd.DataFrame:
 
 
 def seconds_of(method: str, train: Dataset) -> float | None:
-    """CPU seconds of one setting of a method by name, fitted twice and evaluated; None for a method not measured.
+    """CPU seconds of one setting of a method of ``METHODS``, fitted twice and evaluated; None for one not measured.
 
     A power law of the numbers of rows, features and classes, by least squares through the logarithms of what was
     measured.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from fsgym.methods import METHODS, REFERENCES
 from fsgym.text.html import HtmlTable, html_block
 from fsgym.text.messages import listing
 
-REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
+REFERENCE_TITLES: dict[str, str] = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
 INTERVAL_OF_DIFFERENCE = ("difference", "difference_low", "difference_high")
 SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
 
@@ -218,12 +219,19 @@ def differences_of(results: pd.DataFrame, method: str) -> pd.DataFrame:
 
 
 def method_titles(results: pd.DataFrame) -> dict[str, str]:
-    """The title of each method of the results: that of the comparison, that in ``METHODS``, or its name."""
-    table = {name: method.title for name, method in METHODS.items()}
-    titles = table | results.attrs.get("titles", {}) | REFERENCE_TITLES
+    """The title of each method of the results, by its name: ``titles_of`` with those of the comparison."""
+    given = results.attrs.get("titles", {}) | REFERENCE_TITLES
     if results.attrs.get("free"):
-        titles[REFERENCES[0]] += ", not even free"
-    return {str(name): titles.get(str(name), str(name)) for name in results["method"].unique()}
+        given[REFERENCES[0]] += ", not even free"
+    return titles_of(results["method"].unique(), given)
+
+
+def titles_of(names: Iterable[Any], given: Mapping[str, str] = REFERENCE_TITLES) -> dict[str, str]:
+    """By name the title that is given, that in ``METHODS``, or the name, which also stands behind equal titles."""
+    titles = {name: method.title for name, method in METHODS.items()} | dict(given)
+    found = {str(name): titles.get(str(name), str(name)) for name in names}
+    times = Counter(found.values())
+    return {name: title if times[title] == 1 or title == name else f"{title} ({name})" for name, title in found.items()}
 
 
 def titles_with_flags(ranking: Ranking) -> dict[str, str]:
@@ -387,6 +395,8 @@ def rank_test_in_words(test: RankTest, titles: Mapping[str, str]) -> list[str]:
     n_datasets, n_methods = test.losses.shape
     named = "Friedman's test" if n_methods > 2 else "Wilcoxon's signed-rank test"
     ranks = f"Over {n_datasets} data sets, {titles[best]} has the best mean rank, {test.mean_ranks[best]:.2f}"
+    if n_methods == 2 and 2.0 ** (1 - n_datasets) >= test.level:
+        return [f"{ranks}; {named} can find no difference on so few (p is at least {2.0 ** (1 - n_datasets):.2g})."]
     if not test.differ:
         return [f"{ranks}, but {named} finds no difference between the {n_methods} methods (p = {test.p:.2g})."]
     first = f"{ranks}; {named} finds a difference between the methods (p = {test.p:.2g})."

@@ -32,6 +32,7 @@ from fsgym.comparison.answer import (
     headline_table,
     losses_table,
     noise_in_words,
+    noise_over_datasets,
     price_caution,
 )
 from fsgym.comparison.examples import case_of, class_names, with_units
@@ -49,7 +50,7 @@ from fsgym.comparison.ranking import (
     rank_methods,
     titles_with_flags,
 )
-from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
+from fsgym.comparison.summary import Summary, fitted_in_all, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.data.targets import Bins
 from fsgym.evaluation.result import RELIABILITY_HEADING
@@ -296,7 +297,7 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
     html = template.render(
         result=result,
         elsewhere=elsewhere_in_words(result),
-        noise=noise_in_words(next(iter(result.results.values()))),
+        noise=noise_over_datasets(result.results),
         digits=DIGITS_OF_BEST,
         test=test,
         ranks=[] if test is None else test.to_frame().to_dict("records"),
@@ -347,7 +348,8 @@ def _cost_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
     *_, x_label, y_label = tradeoff_axes(ranking)
-    curves = tradeoff(ranking, summary.settings, titles_with_flags(ranking))
+    settings, left_out = fitted_in_all(summary.settings, len(comparison.protocol.splits))
+    curves = tradeoff(ranking, settings, titles_with_flags(ranking))
     if curves is None:
         return []
     heading = f"{y_label[0].upper()}{y_label[1:]} against {x_label}"
@@ -360,7 +362,7 @@ def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Rankin
     zero = " The tick 0, for no error, stands where half an error would be." if has_zero else ""
     caption = (
         f"Each point is one setting of a method; lower and further left is better.{ring} {means}, on "
-        f"{'a logarithmic' if logarithmic else 'a linear'} vertical axis.{zero}"
+        f"{'a logarithmic' if logarithmic else 'a linear'} vertical axis.{zero}{left_out}"
     )
     return [Picture("curves", heading, caption, *drawn(draw(curves)))]
 
@@ -389,14 +391,15 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
 
 def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
     """What price-aware methods acquire at each lambda, where there are several."""
-    settings, counted = with_lam(summary.settings), comparison.protocol.counted
+    complete, left_out = fitted_in_all(summary.settings, len(comparison.protocol.splits))
+    settings, counted = with_lam(complete), comparison.protocol.counted
     settings = settings[~settings["method"].isin(REFERENCES)]
     if settings["lam"].nunique() < 2:
         return []
     lines = figures.price_against_sparsity(settings, titles_with_flags(ranking), _error_unit(comparison), counted)
     lines["y"]["label"] = f"mean number of {comparison.protocol.unit} used"
     heading = f"Number of {comparison.protocol.unit} used at each lambda"
-    caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}"
+    caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}{left_out}"
     return [Picture("lambda", heading, caption, *drawn(draw(lines)))]
 
 
@@ -537,7 +540,7 @@ def _described(
         described=[
             (titles[m.name], "; ".join(filter(None, (own.uses, own.reference, _of_bins(own, bins)))))
             for m in comparison.methods
-            if (own := METHODS.get(m.name)) is not None and own.uses
+            if (own := METHODS.get(m.key)) is not None and own.uses
         ],
         class_shares=_class_shares(comparison.protocol.dataset),
         prices=list(zip(rules.names, rules.costs.tolist())) if (rules.costs != 1).any() else [],

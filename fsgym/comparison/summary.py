@@ -182,7 +182,8 @@ def choices_at(results: pd.DataFrame, lam: float, counted: str) -> list[Choice]:
         optional = [name for name in OPTIONAL_FIGURES if name in chosen]
         figures = mean_figures(chosen, rows["split"].nunique(), "acquisition_cost", "loss", *optional)
         broken = int(succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique())
-        choices.append(Choice(str(method), chosen, figures, _reason_against(figures, chosen, broken), broken))
+        without = rows[~rows["split"].isin(chosen["split"])]
+        choices.append(Choice(str(method), chosen, figures, _reason_against(figures, chosen, without), broken))
     return choices
 
 
@@ -192,10 +193,16 @@ def lowest_of(methods: Iterable[Any]) -> Any | None:
     return min(eligible, key=lambda m: (round(m.figures["loss"], DIGITS_OF_BEST), m.method in REFERENCES), default=None)
 
 
-def _reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int) -> str:
-    """Why a method is never the best: it has no figures, breaks rules, or was trained on test rows."""
+def _reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, without: pd.DataFrame) -> str:
+    """Why a method is never the best: it has no figures, breaks rules, or was trained on test rows.
+
+    ``without`` are its rows in the splits in which nothing could be chosen.
+    """
     if np.isnan(figures["loss"]):
-        return "every setting breaks the rules" if n_broken else "fits failed"
+        failed = without["error"].notna()
+        if failed.all():
+            return "fits failed"
+        return f"every setting breaks the rules{' or failed' if failed.any() else ''}"
     if figures["admissible"] < 1:
         return f"breaks the rules on {percentage(1 - figures['admissible'])} of the test rows"
     return seen_in_words(chosen)
@@ -311,6 +318,12 @@ def means_over_splits(
     table.insert(0, "params", grouped["params"].first())
     table["splits"] = grouped["split"].nunique()
     return table.reset_index()
+
+
+def fitted_in_all(settings: pd.DataFrame, n_splits: int) -> tuple[pd.DataFrame, str]:
+    """Those of ``means_over_splits`` that are means over all splits, and a sentence if others are left out."""
+    whole = settings["splits"] == n_splits
+    return settings[whole], "" if whole.all() else " Settings whose fit failed in some split are left out."
 
 
 def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[str]) -> pd.DataFrame:

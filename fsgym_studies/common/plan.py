@@ -77,7 +77,7 @@ class MethodSettings:
         settings = [{**self.preset, **own} for own in grid]
         options = protocol.rules.options() if find_method(self.method).prices else {}
         candidates = candidates_at(self.method, options, settings)
-        return ComparedMethod(self.method, self.title, tuple(candidates), tuple(settings))
+        return ComparedMethod(self.method, self.title, tuple(candidates), tuple(settings), key=self.method)
 
 
 DWSM, L1_SVM, LARS, CART = "DWSM", "L1-SVM", "LARS", "CART"

@@ -177,6 +177,11 @@ def test_curves_refuse_what_is_no_frame_or_axes_and_warn_of_failed_methods():
     failed = TWO.assign(error=np.where(TWO["method"] == "mine", "no", None))
     with pytest.warns(UserWarning, match="all fits of mine failed"):
         assert len(plot.curves(failed).containers) == 1
+    partly = pd.concat([TWO, TWO.assign(split=9, error=np.where(TWO["method"] == "mine", "no", None))])
+    with pytest.warns(UserWarning, match="Settings whose fit failed in some split are left out"):
+        assert legend_texts(plot.curves(partly)) == [METHODS["cart"].title]
+    with pytest.raises(ValueError, match="a setting whose fits succeeded in every split, got none"):
+        plot.curves(partly, methods="mine")
 
 
 def panel():

@@ -225,7 +225,10 @@ def test_methods_that_break_rules_are_never_the_best():
     text = answer(broken)
     assert "No method" in text
     assert "CART (breaks the rules on 10 % of the test rows)" in text
-    assert "every setting breaks the rules" in answer(row_of("cart", admissible=0.9))
+    assert "(every setting breaks the rules)" in answer(row_of("cart", admissible=0.9))
+    failed, broken_too = row_of("cart") | {"error": "no"}, row_of("cart", setting=1, admissible=0.9)
+    assert "(every setting breaks the rules or failed)" in answer(failed, broken_too)
+    assert "(fits failed)" in answer(failed, row_of("cart", 1), row_of("cart", 1, setting=1, admissible=0.9))
     ranking = rank_methods(results_of(broken, row_of("lattice")))
     assert [standing.note for standing in ranking.standings] == ["", "breaks the rules on 10 % of the test rows"]
 

@@ -11,6 +11,7 @@ from fsgym import cli
 from fsgym.comparison.latex import NO_SPREAD, Shown, escaped, latex_table, losses_latex
 from fsgym.comparison.ranking import method_titles, rank_methods
 from fsgym.methods import REFERENCES
+from support.comparisons import results_of, row_of
 
 PRICES = (0.01, 0.1)
 
@@ -88,6 +89,13 @@ def test_each_data_set_has_a_table_that_fits_a_page(results):
     assert r"\label{tab:losses-wine_2}" in two
     assert one.count(r"\begin{tabular}{lrr}") == two.count(r"\begin{tabular}{lrr}") == 1
     assert rows_of(one) == rows_of(two)
+
+
+def test_no_method_and_no_lambda_is_lost_where_titles_or_digits_are_equal():
+    rows = [row_of(name, s, error=e) for name, e in (("cart", 0.1), ("CART", 0.2)) for s in range(3)]
+    text = losses_latex({"d": results_of(*rows, reported=(0.01, 0.0100001))})
+    assert rows_of(text).keys() == {"CART (cart)", "CART"}
+    assert "method & 0.01 & 0.0100001" in text
 
 
 def test_what_is_shown_as_the_best_is_bold_and_a_spread_of_0_is_left_out():

@@ -212,7 +212,7 @@ def test_the_report_of_a_number_speaks_of_bins_and_not_of_their_codes(tmp_path):
     fsgym.compare(data, {"mine": AskingInOrder(0.1), "everything": "everything"}, splits=1, lam=[0.1], out=tmp_path)
     markup, text = read(tmp_path / "report.html")
     words = " ".join(text.split())
-    assert "a number as the target, in 4 bins; one random split" in words
+    assert "in 4 bins, whose edges are of all rows, so that all splits have the same; one random split" in words
     assert "logistic regression; random forest, Breiman (2001); the bins are its classes" in words
     for name, title in REFERENCE_TITLES.items():  # as in the tables
         assert f"{title}: {METHODS[name].uses}" in words

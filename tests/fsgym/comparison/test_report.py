@@ -19,7 +19,7 @@ from fsgym import Dataset, compare, load_dataset
 from fsgym.comparison import figures
 from fsgym.comparison.answer import losses_table
 from fsgym.comparison.figures import draw, tradeoff, tradeoff_axes
-from fsgym.comparison.ranking import rank_methods, titles_with_flags
+from fsgym.comparison.ranking import REFERENCE_TITLES, rank_methods, titles_with_flags
 from fsgym.comparison.report import pooled_bins
 from fsgym.comparison.summary import mean_text, settings_text, summarise
 from fsgym.methods import METHODS, REFERENCES
@@ -39,6 +39,8 @@ def nasty_data():
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
+    for name in ("losses.tex", "ranks.png", "curves.pdf", "own.png"):
+        (folder / name).touch()
     quick = [DatumWiseClassifier(lam=v, n_iterations=2, states_per_sample=3) for v in (0.0, 0.05)]
     results = compare(
         nasty_data(),
@@ -59,6 +61,14 @@ def test_files_are_written_and_the_table_is_the_one_returned(report):
     assert results["error"].isna().all()
     for stem in ("curves", "histogram", "usage", "lambda", "reliability"):
         assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+    kept = {name for name in ("losses.tex", "ranks.png", "curves.pdf", "own.png") if (folder / name).exists()}
+    assert kept == {"own.png"}  # the others would be those of an earlier call
+
+
+def test_a_method_is_described_by_what_it_is_and_not_by_its_name(report):
+    uses = (report[0] / "report.html").read_text().partition("What the methods use")[2].partition("</ul>")[0]
+    described = [item.partition(":")[0] for item in uses.split("<li>")[1:]]
+    assert described == ["&lt;u&gt;own&lt;/u&gt;", "LARS / lasso path", *REFERENCE_TITLES.values()]  # not "rcpi"
 
 
 @pytest.mark.usefixtures("no_pictures")

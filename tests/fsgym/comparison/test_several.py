@@ -6,12 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier
 
 import fsgym
 from fsgym.cli.compare import _show_datasets
 from fsgym.comparison import cell as cells
 from fsgym.comparison import compare_datasets
-from fsgym.comparison.answer import elsewhere_in_words
+from fsgym.comparison.answer import elsewhere_in_words, noise_in_words, noise_over_datasets
 from fsgym.comparison.planned import ExecutionOptions, announce_time, expected_time, seconds_of
 from fsgym.comparison.ranking import result_of
 from fsgym.comparison.report import write_datasets_report
@@ -114,6 +115,24 @@ def test_the_answer_says_its_lambda_and_which_method_is_best_at_the_others(tmp_p
     ]
 
 
+def test_two_methods_on_a_few_data_sets_are_said_to_be_too_few():
+    """The p-value of Wilcoxon's test of n data sets is at least 2 ** (1 - n)."""
+    for n, said in ((5, "can find no difference on so few (p is at least 0.062)"), (6, "finds a difference")):
+        tables = {
+            f"d{i}": results_of(row_of("cart", error=0.3 + 0.01 * i), row_of("lars", error=0.2 - 0.01 * i))
+            for i in range(n)
+        }
+        assert said in result_of(tables).answer[0]
+
+
+def test_noise_is_told_by_data_set_where_it_differs():
+    tables = {name: results_of(*(row_of("cart", s) for s in range(n))) for name, n in (("a", 1), ("b", 9), ("c", 9))}
+    one, more = noise_over_datasets(tables)
+    assert one.startswith("a: Noise: by the 95 % intervals")
+    assert more.startswith("b, c: Noise: by a t test")
+    assert noise_over_datasets({"b": tables["b"], "c": tables["c"]}) == noise_in_words(tables["b"])
+
+
 def test_equal_losses_are_bold_although_they_differ_by_rounding(tmp_path):
     """Only the lowest was, and none where acquiring nothing was lower by as little."""
     tiny = 1e-13
@@ -181,10 +200,10 @@ def test_arguments_may_differ_by_data_set():
     assert [results[name]["spent"].iloc[0] for name in "abc"] == [4, 400, 4]
 
 
-def planned_of(data, folder):
+def planned_of(data, folder, methods=("cart",)):
     from fsgym.comparison.compare import _arguments_of_compare, plan_comparison
 
-    return plan_comparison(data, _arguments_of_compare(["cart"], QUICK), folder)
+    return plan_comparison(data, _arguments_of_compare(methods, QUICK), folder)
 
 
 def test_tables_are_named_data_and_two_need_names_of_their_own():
@@ -205,6 +224,7 @@ def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypat
     fsgym.compare(data, ["cart"], out=tmp_path, **QUICK)
     assert expected_time(planned_of(data, tmp_path))[1] == 0
     assert seconds_of("mine", data) is None
+    assert expected_time(planned_of(data, None, {"cart": DummyClassifier()}))[2] == ("cart",)  # which is not the tree
 
     monkeypatch.setattr("fsgym.comparison.planned.seconds_of", lambda method, train: 600.0)
     longer = planned_of(table_of("other", 1), None)
