@@ -57,7 +57,7 @@ from fsgym.session.asked_cases import ask_cases
 from fsgym.session.held_out import HeldOut, held_out_of
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
-from fsgym.text.messages import brief, is_command, listing, option_text, warn_caller
+from fsgym.text.messages import brief, counted, is_command, listing, option_text, warn_caller
 
 # Classifiers as text, and as HTML for notebooks.
 
@@ -110,7 +110,8 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
     if model.promise_ is not None:
         parts += model.promise_.sentences()
     kind = "classes" if model.bins_ is None else "bins of numbers"
-    return f"{type(model).__name__}: {len(columns)} columns, {len(classes)} {kind}, lambda {rules.lam:g}", parts
+    sizes = f"{counted(len(columns), 'column')}, {len(classes)} {kind}"
+    return f"{type(model).__name__}: {sizes}, lambda {rules.lam:g}", parts
 
 
 def _columns_table(model: Any) -> HtmlTable:

@@ -84,8 +84,7 @@ def benchmark(
 
     Example: fsgym benchmark cube --quick --mine my_module.py:train
     """
-    if suite is not None:
-        check_report("suite", suite, import_module("fsgym_studies.suites").SUITES, out, doc)
+    check_report(context, "suite", suite, import_module("fsgym_studies.suites").SUITES, out, doc)
     suites: Any = import_module("fsgym_studies.suites.command")
     if suite is None:
         suites.list_suites(data_dir)

@@ -22,7 +22,7 @@ from fsgym.metrics import (
     PROBABILITY_FIGURES,
     short_number,
 )
-from fsgym.text.messages import listing, one_line, option_text, visible_json
+from fsgym.text.messages import counted, listing, one_line, option_text, visible_json
 from fsgym.text.sentences import parted
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def evaluate(
     print_rules(opened.classifier, "")
     if opened.classifier.rules_.costs_by_case:
         show(opened.prices_in_words)
-    print_evaluations({f"{result.dataset.n_samples:,} rows": result}, references, known is not None)
+    print_evaluations({counted(result.dataset.n_samples, "row"): result}, references, known is not None)
     for sentence in promised:
         show(sentence)
     show(remark)
@@ -254,7 +254,8 @@ def print_evaluations(
         show(f"  Not defined for these rows: {parted(undefined)}; none is of class {listing(absent, 3)}")
     n_classes = last.dataset.n_classes
     if n_classes > CLASSES_PRINTED and last.predicted is None:
-        show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
+        others = counted(n_classes - CLASSES_PRINTED, "other class", "other classes")
+        show(f"  Recall and precision of {others}: --json")
 
 
 def print_reliability(result: Evaluation) -> None:

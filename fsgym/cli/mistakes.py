@@ -169,8 +169,16 @@ def check_rule_files(rules: Mapping[str, Any]) -> None:
             raise ValueError(f"--{number.replace('_', '-')} must be a number of at least 0, got {value}")
 
 
-def check_report(kind: str, name: str, known: Iterable[str], out: Path | None, doc: Path | None) -> None:
-    """An error for a name of no study or suite, or places where its report cannot be written."""
+def check_report(
+    context: typer.Context, kind: str, name: str | None, known: Iterable[str], out: Path | None, doc: Path | None
+) -> None:
+    """An error for a name of no study or suite, options without a name, or places where no report can be written."""
+    if name is None:
+        for option in context.command.params:
+            source = context.get_parameter_source(str(option.name))
+            if source is not None and source.name == "COMMANDLINE" and option.name != "data_dir":
+                raise ValueError(f"{option.opts[0]} needs the name of a {kind}; without options, all are listed")
+        return
     if name not in known:
         raise ValueError(explain_unknown(kind, name, known))
     refuse_file(out, RESULT_FILES)

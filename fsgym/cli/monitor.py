@@ -12,7 +12,7 @@ from fsgym.cli import options
 from fsgym.cli.evaluate import CALIBRATED_ON, JsonOption, print_json
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.cli.terminal import show
-from fsgym.text.messages import did_you_mean, listing, one_line
+from fsgym.text.messages import counted, did_you_mean, listing, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,20 +152,20 @@ def _parts_not_tested(promise: Any, parts: list[str] | None, columns: Iterable[s
     if not new:
         return []
     n_rows = sum(part in new for part in parts)
-    return [f"Nothing is promised for {promise.by} {listing(new, 5)}, which the calibration lacked ({_rows(n_rows)})."]
-
-
-def _rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n:,} rows"
+    rows = counted(n_rows, "row")
+    return [f"Nothing is promised for {promise.by} {listing(new, 5)}, which the calibration lacked ({rows})."]
 
 
 def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, names: Mapping[str, str]) -> None:
-    counts = f"{_rows(compared.n_rows)} of {data}, {summary.n_rows:,} of the training; {compared.n_columns} columns"
+    counts = (
+        f"{counted(compared.n_rows, 'row')} of {data}, {summary.n_rows:,} of the training; "
+        f"{counted(compared.n_columns, 'column')}"
+    )
     if not compared.differences:
         show(f"No difference is found ({counts}, {compared.n_tests} tests).")
         return
-    n = len(compared.differences)
-    show(f"{n} {'difference' if n == 1 else 'differences'} ({counts}, {compared.n_tests} tests, corrected together):")
+    found = counted(len(compared.differences), "difference")
+    show(f"{found} ({counts}, {compared.n_tests} tests, corrected together):")
     for difference in compared.differences:
         p_value = difference.p_value
         exact = f"p = {p_value:.2g}" if p_value >= LEAST_P else f"p < {LEAST_P:g}"

@@ -27,7 +27,7 @@ from fsgym.cli.mistakes import (
 from fsgym.cli.terminal import opened_output, say, show, write_utf8
 from fsgym.support.extras import require
 from fsgym.support.writing import opened_whole, writable_folder
-from fsgym.text.messages import brief, listing, option_text, visible
+from fsgym.text.messages import brief, counted, listing, option_text, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,8 +142,7 @@ def predict(
             with opened_output(output) as file:
                 write(file, parts)
     if output is not None:
-        rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
-        show(f"{rows} of {data}{writer.summary}: {output}")
+        show(f"{counted(n_rows, 'row')} of {data}{writer.summary}: {output}")
     if isinstance(writer, NextWriter) and writer.known_asked:
         say(_known_asked_text(writer.known_asked, data, no_result))
     if opened.classifier.rules_.costs_by_case:
@@ -152,7 +151,7 @@ def predict(
 
 def _known_asked_text(rows: Mapping[str, int], data: str, no_result: str | None) -> str:
     """What to do with empty cells of what is always known; ``rows`` counts those where it comes next, by name."""
-    counts = [f"{n:,} {'row' if n == 1 else 'rows'} for {brief(name)}" for name, n in rows.items()]
+    counts = [f"{counted(n, 'row')} for {brief(name)}" for name, n in rows.items()]
     told = f"write {brief('no result')} there and pass {option_text('no_result', 'no result')}"
     if no_result is not None:
         told = f"write {brief(no_result.strip())} there"

@@ -43,8 +43,7 @@ def reproduce(
 
     Example: fsgym reproduce dwsm-cost --quick --jobs 2
     """
-    if name is not None:
-        check_report("study", name, import_module("fsgym_studies").STUDIES, out, doc)
+    check_report(context, "study", name, import_module("fsgym_studies").STUDIES, out, doc)
     studies: Any = import_module("fsgym_studies.command")
     if name is None:
         studies.list_studies(data_dir)

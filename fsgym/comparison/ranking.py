@@ -25,7 +25,7 @@ from fsgym.comparison.summary import (
 )
 from fsgym.methods import METHODS, REFERENCES
 from fsgym.text.html import HtmlTable, html_block
-from fsgym.text.messages import listing
+from fsgym.text.messages import counted, listing
 
 REFERENCE_TITLES: dict[str, str] = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
 INTERVAL_OF_DIFFERENCE = ("difference", "difference_low", "difference_high")
@@ -344,7 +344,8 @@ class DatasetsResult:
         return frame
 
     def __repr__(self) -> str:
-        return f"DatasetsResult({len(self.losses)} data sets, {self.losses.shape[1]} methods: {' '.join(self.answer)})"
+        sizes = f"{counted(len(self.losses), 'data set')}, {counted(self.losses.shape[1], 'method')}"
+        return f"DatasetsResult({sizes}: {' '.join(self.answer)})"
 
     def _repr_html_(self) -> str:
         headings = ["data set", *(self.titles[name] for name in self.losses)]

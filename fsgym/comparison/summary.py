@@ -16,7 +16,7 @@ from fsgym.methods import REFERENCES
 from fsgym.metrics import FIGURE_LABELS
 from fsgym.support.checks import check_choice
 from fsgym.text.html import HtmlTable, html_block
-from fsgym.text.messages import listing
+from fsgym.text.messages import counted, listing
 
 COUNTED = ("n_features", "n_acquisitions")
 WITHIN = (1, 2, 3, 5, 10)  # mean numbers of features
@@ -61,8 +61,10 @@ class Summary(NamedTuple):
     losses: pd.DataFrame
 
     def __repr__(self) -> str:
-        counts = [f"{len(self.settings)} settings of {self.settings['method'].nunique()} methods"]
-        counts += [f"{len(table)} rows {name}" for name, table in (("within", self.within), ("losses", self.losses))]
+        settings, n_methods = counted(len(self.settings), "setting"), self.settings["method"].nunique()
+        counts = [f"{settings} of {counted(n_methods, 'method')}"]
+        tables = ("within", self.within), ("losses", self.losses)
+        counts += [f"{counted(len(table), 'row')} {name}" for name, table in tables]
         return f"Summary({', '.join(counts)})"
 
     def _repr_html_(self) -> str:

@@ -22,7 +22,7 @@ from fsgym.data.written import (
     refuse_other_decimal,
 )
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, closest, explain_unknown, listing, option_text, warn_caller
+from fsgym.text.messages import brief, closest, counted, explain_unknown, listing, option_text, warn_caller
 from fsgym.text.speech import with_unit
 
 if TYPE_CHECKING:
@@ -219,8 +219,8 @@ class Columns(Sequence[Column]):
         return hash(self._columns)
 
     def __repr__(self) -> str:
-        kinds = [f"{c.name}: {len(c.levels)} levels" if c.levels else f"{c.name}: {c.kind}" for c in self._columns]
-        return f"Columns({listing(kinds, 6)})"
+        kinds = (counted(len(c.levels), "level") if c.levels else c.kind for c in self._columns)
+        return f"Columns({listing(map(': '.join, zip(self.names, kinds)), 6)})"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_target_numbers
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_choice, check_prices
 from fsgym.text.html import dataset_html
-from fsgym.text.messages import option_text
+from fsgym.text.messages import counted, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,7 @@ class Dataset:
     Dataset('tiny': 2 samples, 2 features, 2 classes)
     >>> data = Dataset([[0.0], [1.0], [2.0], [3.0]], [4.5, 5.0, 7.5, 8.0], bins=2, name="prices")
     >>> data, data.y.tolist(), data.bins.values.tolist()
-    (Dataset('prices': 4 samples, 1 features, numbers in 2 bins), [0, 0, 1, 1], [4.75, 7.75])
+    (Dataset('prices': 4 samples, 1 feature, numbers in 2 bins), [0, 0, 1, 1], [4.75, 7.75])
     """
 
     X: NDArray[np.float32]
@@ -537,7 +537,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         classes = f"{self.n_classes} classes" if self.bins is None else f"numbers in {self.n_classes} bins"
-        return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {classes})"
+        sizes = f"{counted(self.n_samples, 'sample')}, {counted(self.n_features, 'feature')}"
+        return f"Dataset({self.name!r}: {sizes}, {classes})"
 
     def _repr_html_(self) -> str:
         return dataset_html(self)

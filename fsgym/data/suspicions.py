@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fsgym.data.cells import BOOL_TEXTS, MISSING_WORDS, TIMES, as_numbers, leading_zeros, merged_cells
 from fsgym.data.scaling import float32_offsets
 from fsgym.data.written import Writing, signs_of, written_number
-from fsgym.text.messages import brief, option_text
+from fsgym.text.messages import brief, counted, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -318,7 +318,7 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
     if len(cells.texts) == n_rows >= FEWEST_TEXTS:
         return Suspicion("identifier", "is unique in each row", _pass(name, "drop", "category"))
     if len(cells.texts) > MAX_LEVELS:
-        said = f"has {len(cells.texts)} levels"
+        said = f"has {counted(len(cells.texts), 'level')}"
         together = f"{option_text('row_groups', name)} where it names what several rows are of, such as a patient"
         return Suspicion("many levels", said, f"merge rare levels, or {_pass(name, 'category', 'drop')}, or {together}")
     return _alike(cells, name, _lower_case)
@@ -367,7 +367,8 @@ def _leading_zeros(present: pd.Series, name: str) -> Suspicion | None:
     found = leading_zeros(present)
     if found is None:
         return None
-    said = f"has leading zeros in {found[1]:,} rows, as in {_quoted(found[0])}, and may be a code, such as a postal one"
+    where = f"{counted(found[1], 'row')}, as in {_quoted(found[0])}"
+    said = f"has leading zeros in {where}, and may be a code, such as a postal one"
     return Suspicion("leading zeros", said, _pass(name, "category", "numeric", "drop"))
 
 
@@ -417,7 +418,7 @@ def _odd_cells(cells: _Cells, odd: NDArray[np.int64], n_plain: int) -> str:
     elif len(odd) == 1:
         said = f"{count:,} times {_quoted(often)}"
     else:
-        said = f"{count:,} values like {_quoted(often)}"
+        said = f"{counted(count, 'value')} like {_quoted(often)}"
     return f"{n_plain:,} numbers and {said}" if n_plain else said
 
 

@@ -16,7 +16,16 @@ from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
-from fsgym.text.messages import brief, did_you_mean, explain_unknown, is_command, listing, option_text, warn_caller
+from fsgym.text.messages import (
+    brief,
+    counted,
+    did_you_mean,
+    explain_unknown,
+    is_command,
+    listing,
+    option_text,
+    warn_caller,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -419,7 +428,7 @@ def _levels(column: Any, counted: bool) -> str:
 def _in_words(levels: list[str], rows: Mapping[str, int] | None = None) -> str:
     shown = [v if len(v) <= LONGEST_LEVEL else f"{v[: LONGEST_LEVEL - 3]}..." for v in levels[: SHOWN_LEVELS + 1]]
     if rows is not None:
-        counts = [f"{rows[level]:,} {'row' if rows[level] == 1 else 'rows'}" for level in levels]
+        counts = [counted(rows[level], "row") for level in levels]
         shown = [f"{text} ({count})" for text, count in zip(shown, counts)]
     return f"{len(levels):,}: {listing(shown, SHOWN_LEVELS)}"
 

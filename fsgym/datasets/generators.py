@@ -162,7 +162,7 @@ class Syn(SyntheticData):
     >>> from fsgym.datasets import Syn
     >>> data = Syn(1).sample(1000, random_state=0)
     >>> data
-    Dataset('syn1': 1000 samples, 11 features, 2 classes)
+    Dataset('syn1': 1,000 samples, 11 features, 2 classes)
     >>> Syn(1).posterior(data.X[:1], known=[False] * 11).tolist()[0][1] < 0.5
     True
     """
@@ -262,7 +262,7 @@ class Cube(NormalComponents):
     --------
     >>> from fsgym.datasets import Cube
     >>> Cube().sample(1000, random_state=0)
-    Dataset('cube': 1000 samples, 20 features, 8 classes)
+    Dataset('cube': 1,000 samples, 20 features, 8 classes)
     """
 
     name = "cube"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsgym import metrics
 from fsgym.metrics import ALL_LABELS, FIGURE_LABELS, MeanInterval
 from fsgym.text.html import HtmlTable, html_block, rules_html
-from fsgym.text.messages import one_line
+from fsgym.text.messages import counted, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -378,7 +378,7 @@ class Evaluation:
         if self.diagnostics:
             parts.append(f"{self.diagnostics_text()}.")
         rules = rules_html(self.rules, self.dataset.class_labels, self.dataset.columns)
-        title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
+        title = f"Evaluation on {counted(self.dataset.n_samples, 'row')} of {self.dataset.name}"
         return html_block(title, *parts) + rules
 
     def diagnostics_text(self) -> str:

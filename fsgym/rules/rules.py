@@ -32,7 +32,7 @@ from fsgym.rules.options import FIRST_SCALARS, OPTIONS, REFER_LABEL, SCALARS, Ru
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
-from fsgym.text.messages import brief, listing, option_text
+from fsgym.text.messages import brief, counted, listing, option_text
 
 ERRORS_IN_REPR = 3  # costs of errors that the repr names
 TIE = 1e-12  # expected costs that differ by less, relative to the largest error cost, are equal
@@ -410,7 +410,8 @@ class Rules:
 
     def __repr__(self) -> str:
         grouped = f" of {self.n_features} features" if self.n_acquisitions != self.n_features else ""
-        parts = [f"{self.n_acquisitions} acquisitions{grouped}", f"{self.n_classes} classes", f"lam={self.lam:g}"]
+        sizes = f"{counted(self.n_acquisitions, 'acquisition')}{grouped}"
+        parts = [sizes, f"{self.n_classes} classes", f"lam={self.lam:g}"]
         parts += ["costs by case"] if self.costs_by_case else ["costs"] if (self.costs != 1).any() else []
         parts += [f"related={self.relation!r}"] if self.related is not None else []
         described = checks.describe_error_costs(self.error_costs, self.classes or range(self.n_classes), ERRORS_IN_REPR)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsgym.text.messages import listing, one_line, visible
+from fsgym.text.messages import counted, listing, one_line, visible
 
 ROWS_SHOWN = 20
 MAX_TEXT_LENGTH = 60  # characters of a cell
@@ -85,7 +85,8 @@ def rules_html(rules: Any, classes: Sequence[object] | None = None, columns: Any
     """
     table = acquisition_cells(rules, columns)
     rows = ([cell(j) for _, cell in table] for j in range(rules.n_acquisitions))
-    title = f"Rules: {rules.n_acquisitions} acquisitions, {rules.n_classes} classes, lambda {rules.lam:g}"
+    sizes = f"{counted(rules.n_acquisitions, 'acquisition')}, {rules.n_classes} classes"
+    title = f"Rules: {sizes}, lambda {rules.lam:g}"
     parts = [HtmlTable([name for name, _ in table], rows, rules.n_acquisitions), *options_in_words(rules)]
     return html_block(title, *parts, *error_cost_parts(rules, rules.classes if classes is None else classes))
 
@@ -119,7 +120,7 @@ def options_in_words(rules: Any) -> list[str]:
     if rules.budget is not None:
         known = [rules.names[j] for j in rules.always_known]
         besides = f", besides what is always known: {listing(known, len(known))}" if known else ""
-        words.append(f"A row may have at most {rules.budget} acquisitions (budget){besides}.")
+        words.append(f"A row may have at most {counted(rules.budget, 'acquisition')} (budget){besides}.")
     if rules.budget_cost is not None:
         words.append(f"A row may have acquisitions for at most {rules.budget_cost:g} units of cost (budget_cost).")
     if rules.refer_cost is not None:
@@ -169,8 +170,9 @@ def dataset_html(dataset: Any) -> str:
     counts = np.bincount(dataset.y, minlength=dataset.n_classes)
     classes = ((str(label), int(n), f"{n / dataset.n_samples:.1%}") for label, n in zip(dataset.class_labels, counts))
     kind = "classes" if dataset.bins is None else "bins of numbers"
+    sizes = f"{counted(dataset.n_samples, 'row')}, {counted(len(columns), 'column')}"
     return html_block(
-        f"{dataset.name}: {dataset.n_samples:,} rows, {len(columns):,} columns, {dataset.n_classes:,} {kind}",
+        f"{dataset.name}: {sizes}, {dataset.n_classes:,} {kind}",
         HtmlTable(header, rows, len(columns)),
         HtmlTable(["class" if dataset.bins is None else "number", "rows", "share"], classes, dataset.n_classes),
     )

@@ -106,6 +106,15 @@ def listing(values: Iterable[object], most: int = 12) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
+def counted(n: int, one: str, several: str = "") -> str:
+    """A number with its noun; ``several`` is its plural, by default with an s.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class", "classes")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
 def closest(name: Any, known: Iterable[str]) -> str | None:
     """The known name closest to a misspelt ``name``, or for what it says in another word; None where none is.
 

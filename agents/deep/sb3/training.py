@@ -16,6 +16,7 @@ import torch
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor
 from torch.distributions import Distribution
@@ -43,11 +44,22 @@ class Settings(NamedTuple):
 
 
 class _InOneThread:
-    """A base beside an algorithm of Stable-Baselines3, whose ``learn`` it runs in one thread."""
+    """A base beside an algorithm of Stable-Baselines3, whose ``learn`` it runs in one thread.
+
+    Where nothing is to be logged, it leaves no empty folder of a log among the temporary files, either.
+    """
 
     def learn(self, *args: Any, **named: Any) -> Any:
-        with _one_thread():
-            return super().learn(*args, **named)  # type: ignore[misc]
+        own: Any = self
+        silent = not (own._custom_logger or own.verbose or own.tensorboard_log)
+        if silent:
+            own.set_logger(Logger(folder=None, output_formats=[]))
+        try:
+            with _one_thread():
+                return super().learn(*args, **named)  # type: ignore[misc]
+        finally:
+            if silent:
+                own._custom_logger = False  # is saved, other than the logger
 
 
 def _settings(algorithm: Algorithm) -> Settings:

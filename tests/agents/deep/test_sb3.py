@@ -15,6 +15,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from sklearn.base import clone
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
@@ -151,6 +152,18 @@ def test_learning_in_a_training_context_goes_on_and_a_second_call_does_not_repea
         model.learn(256, reset_num_timesteps=False)
         assert not torch.equal(first, torch.get_rng_state())
     assert model.num_timesteps == 512
+
+
+def test_training_leaves_no_folder_and_a_saved_model_is_trained_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    env = gym.make("DatumWise-v0")
+    model = make_model("maskable_ppo", env, num_envs=8, seed=0).learn(8)
+    assert not (tmp_path / "temporary").exists()
+    model.save(tmp_path / "model")
+    again = type(model).load(tmp_path / "model", env=model.get_env(), tensorboard_log=None).learn(8)
+    assert again.num_timesteps > 0
+    model.set_logger(own := Logger(None, []))
+    assert model.learn(8).logger is own
 
 
 @pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])

@@ -462,7 +462,7 @@ def test_describe_says_what_a_model_file_holds(capsys, tmp_path):
     code, output, error = call(capsys, "describe", path)
     assert (code, error) == (0, "")
     for said in (
-        "LatticeClassifier: 1 columns, 2 classes, lambda 1",
+        "LatticeClassifier: 1 column, 2 classes, lambda 1",
         f"Trained on the train part of the 60 rows of {tmp_path / 't.csv'}; target ill; drop sex.",
         "a missed 'yes' costs 40, a false 'yes' costs 2",
         "On 18 rows that it was not trained on, it answered wrongly: ",

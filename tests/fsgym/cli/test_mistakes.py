@@ -65,6 +65,11 @@ def test_other_counts_have_bounds(capsys, case_model):
         fsgym.compare("wine", ["cart"], lam=np.arange(1001))
 
 
+def test_options_without_the_name_of_a_study_or_suite_are_refused(capsys):
+    refused(capsys, "--full needs the name of a study; without options, all are listed", "reproduce", "--full")
+    refused(capsys, "--jobs needs the name of a suite; without options, all are listed", "benchmark", "--jobs", "1")
+
+
 def test_a_comparison_of_too_many_fits_is_refused_before_they_are_listed(monkeypatch):
     monkeypatch.setattr("fsgym.comparison.planned.MAX_FITS", 20)
     with pytest.raises(ValueError, match=r"at most 20 fits, got \d+; use fewer splits"):

@@ -234,7 +234,7 @@ def test_undo_does_not_make_room_for_one_more_than_the_budget(agent):
     paid = prices_in(session)
     assert [name for name, kind, _ in paid if kind in ("asked", "chosen")] == ["blood", "age"]
     assert session.step.alternatives == ()
-    with pytest.raises(ValueError, match="budget of 2 acquisitions is used up"):
+    with pytest.raises(ValueError, match="budget of 2 is used up"):
         session.answer("crp", 12.5)
     session.answer("crp", 12.5, paid=False)
     assert prices_in(session) == [*paid, ("crp", "known", 0.0)]
@@ -405,7 +405,7 @@ def test_odd_values_are_accepted_on_request_and_marked():
 def test_the_budget_is_explained_and_values_are_not_given_twice():
     session = clinic_model("rcpi", budget=1).session()
     session.answer("crp", 12.5)
-    with pytest.raises(ValueError, match="budget of 1 acquisitions is used up"):
+    with pytest.raises(ValueError, match="budget of 1 is used up"):
         session.answer("blood", value_of("blood"))
     with pytest.raises(ValueError, match=r"undo\('crp'\)"):
         session.answer("crp", 3.0)

@@ -138,7 +138,7 @@ def test_summaries_show_losses_and_limits():
     data = Dataset(np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2)
     summary = summarise(compare(data, {"<b>": "cart"}, splits=2, references=False), within=[1, 2], lam=[0.01])
     settings = len(summary.settings)
-    assert repr(summary) == f"Summary({settings} settings of 1 methods, 2 rows within, 1 rows losses)"
+    assert repr(summary) == f"Summary({settings} settings of 1 method, 2 rows within, 1 row losses)"
     tags, text = parsed(summary._repr_html_())
     assert "b" not in tags
     loss = summary.losses.iloc[0]
