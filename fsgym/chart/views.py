@@ -48,7 +48,7 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
         if any(limit.low >= ANY_NUMBER for limit in of_column):
             text = said("has_no_value")
         elif all(limit.missing for limit in of_column):
-            text = said("or_no_value_after" if text.endswith("or more") else "or_no_value", condition=text)
+            text = said("or_no_value", condition=text)
         parts.append(text if column.name == alone else f"{column.name} {text}")
     return reduce(lambda first, last: said("and", first=first, last=last), parts) if parts else ""
 
@@ -72,7 +72,7 @@ def _whole_text(above: float, most: float, column: Column, unit: str) -> str:
 
     >>> count = Column("count", low=0, high=9, whole=True)
     >>> [_whole_text(a, b, count, "") for a, b in ((-np.inf, 2.5), (2.5, ANY_NUMBER), (2.5, 5), (2.5, 3), (2.2, 2.8))]
-    ['at most 2', '3 or more', '3 to 5', '= 3', '']
+    ['at most 2', 'at least 3', '3 to 5', '= 3', '']
     >>> _whole_text(-np.inf, 0.5, count, " ng")
     '= 0 ng'
     """
@@ -86,7 +86,7 @@ def _whole_text(above: float, most: float, column: Column, unit: str) -> str:
     if np.isinf(above):
         return said("at_most", high=f"{high}{unit}")
     if most >= ANY_NUMBER:
-        return said("or_more", low=f"{low}{unit}")
+        return said("at_least", low=f"{low}{unit}")
     return said("from_to", low=low, high=f"{high}{unit}")
 
 

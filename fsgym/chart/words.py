@@ -54,13 +54,14 @@ def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:
     return parted([share_text(label, p) for label, p in ranked])
 
 
-def branch_end_text(branch: Branch) -> str:
-    """Where a branch leads, in words."""
+def branch_end_text(branch: Branch, as_leaf: bool = False) -> str:
+    """Where a branch leads, in words; ``as_leaf``, in a node of its own, an answer is named alone."""
     if branch.goes_to is not None:
         return said("goes_to", number=branch.goes_to)
     details = [] if branch.wrong is None else [wrong_text(branch.wrong, branch.n)]
     details += [] if branch.paid is None else [paid_text(branch.paid)]
-    answer = said("answers", answer=branch.answer) + (f" ({', '.join(details)})" if details else "")
+    answer = str(branch.answer) if as_leaf and not branch.cut else said("answers", answer=branch.answer)
+    answer += f" ({', '.join(details)})" if details else ""
     if not branch.cut:
         return answer
     if branch.share is None:
@@ -112,7 +113,7 @@ def in_mermaid(views: Sequence[BoxView], labels: Sequence[Any]) -> str:
             if branch.goes_to is not None:
                 lines.append(f"    b{view.number} {edge} b{branch.goes_to}")
             else:
-                text = branch_end_text(branch).removeprefix("answer ")
+                text = branch_end_text(branch, as_leaf=True)
                 lines.append(f'    b{view.number} {edge} a{view.number}x{k}(["{_mermaid_text(text)}"])')
     return "\n".join(lines)
 

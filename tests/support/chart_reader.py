@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 BOX = re.compile(r"^(\d+)\. Ask for (.*) \((?:free|price .*)\)\.")
 ROW = re.compile(r"^   ((?:  )*)- (.*)$")
 SHARE = re.compile(r" \((?:above |below )?[\d.]+ % of them\)$")
-WHOLE = re.compile(r"(?P<sign>= |at most |)(?P<number>-?[\d.e+]+)(?: to (?P<last>-?[\d.e+]+))?(?: [^>≤]*)?")
+WHOLE = re.compile(r"(?P<sign>= |at most |at least |)(?P<number>-?[\d.e+]+)(?: to (?P<last>-?[\d.e+]+))?(?: [^>≤]*)?")
 ENDINGS = (": go to ", ": answer ", ": cut here, answer ", ": not in this chart; the policy asks for ")
 
 
@@ -79,14 +79,14 @@ class ChartReader:
         if rest.endswith(" or no value"):
             if value is None:
                 return True
-            rest = rest.removesuffix(" or no value").removesuffix(",")
+            rest = rest.removesuffix(" or no value")
         if rest in ("has a value", "has no value"):
             return (value is None) == (rest == "has no value")
         if value is None:
             return False
         if not isinstance(value, str) and (whole := WHOLE.fullmatch(rest)):
             low, high = float(whole["number"]), float(whole["last"] or whole["number"])
-            return (whole["sign"] == "at most " or value >= low) and (rest.endswith(" or more") or value <= high)
+            return (whole["sign"] == "at most " or value >= low) and (whole["sign"] == "at least " or value <= high)
         if rest.startswith("= "):
             return str(value) == rest.removeprefix("= ")
         if rest.startswith("is not "):
