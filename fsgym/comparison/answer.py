@@ -395,11 +395,18 @@ def _prices_of_promises(ranking: Ranking) -> list[str]:
 
 
 def _failed(ranking: Ranking) -> list[str]:
-    """Which methods have no figures at all, since their table rows are easily overlooked; reference points apart."""
-    names = [s.title for s in ranking.standings if s.flag == "fits failed" and s.chosen.empty and not s.reference]
-    if not names:
-        return []
-    return [f"{_names_of(names)} could not be compared: all {'their' if len(names) > 1 else 'its'} fits failed."]
+    """Which methods have no figures, since their table rows are easily overlooked; reference points apart."""
+    sentences = []
+    for in_all, where in ((True, ""), (False, " in some split")):
+        names = [
+            s.title
+            for s in ranking.standings
+            if s.flag == "fits failed" and s.chosen.empty == in_all and not s.reference
+        ]
+        if names:
+            all_fits = f"all {'their' if len(names) > 1 else 'its'} fits failed{where}"
+            sentences.append(f"{_names_of(names)} could not be compared: {all_fits}.")
+    return sentences
 
 
 def _flagged(ranking: Ranking, best: RankedMethod) -> list[str]:

@@ -420,9 +420,11 @@ def test_methods_of_which_all_fits_failed_are_named():
     assert answer(*others, *failed).endswith(" could not be compared: all their fits failed.")
     free = row_of("constant", error=0.01, n=0.0)
     assert answer(free, failed[0]).endswith(" mRMR + SVM could not be compared: all its fits failed.")
-    # Not those that failed in one split only, and no reference point.
+    # Of those that failed in one split only it is said so; no reference point is named.
     partly = [row_of("lars", 0), row_of("lars", 1) | {"error": "ValueError: no"}, row_of("cart", 0), row_of("cart", 1)]
-    assert "could not be compared" not in answer(*partly, free | {"error": "ValueError: no"})
+    text = answer(*partly, free | {"error": "ValueError: no"})
+    assert text.endswith(" LARS / lasso path could not be compared: all its fits failed in some split.")
+    assert text.count("could not be compared") == 1
 
 
 def test_the_chosen_settings_follow_validation_data_only():
